@@ -1,5 +1,5 @@
 """Lets the service try again ten times sooner, its own database begin as a copy and never wait for the disk, and all
-HTTP clients share the machine's certificates.
+HTTP clients share the machine's certificates, and plug-ins are looked for once.
 
 What fails on purpose here is well again at once, what is stored dies with the tests, and making an empty cluster or
 reading all certificates takes longer than most of what they are made for.
@@ -13,9 +13,10 @@ import fcntl
 import shutil
 import ssl
 import subprocess
+import sys
 from collections.abc import Sequence
 from functools import cache
-from importlib.metadata import version
+from importlib.metadata import entry_points, version
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -23,6 +24,7 @@ from typing import Any
 import httpx._transports.default
 import httpx2._transports.default
 
+from app import plugins
 from app.agents import run
 from app.journal import writer
 from app.reasoning.llm import ladder
@@ -47,6 +49,7 @@ def be_quick() -> None:
         setattr(module, name, getattr(module, name) / _SHORTER)
     for library in (httpx._transports.default, httpx2._transports.default):
         _read_certificates_once(library)
+    _look_for_plugins_once()
     start_embedded.__kwdefaults__ = {"durable": False}
     vars(embedded).update(_create_cluster=_copy_cluster, subprocess=SimpleNamespace(run=_run))
 
@@ -78,6 +81,12 @@ def _copy_cluster(cluster: Path, account: Any, durable: bool) -> None:
     shutil.rmtree(draft, ignore_errors=True)
     subprocess.run(("cp", "-a", str(template), str(draft)), check=True)
     draft.rename(cluster)
+
+
+def _look_for_plugins_once() -> None:
+    """Once for each group and search path: whoever installs a package in a test puts its folder on that path."""
+    found = cache(lambda _, group: entry_points(group=group))
+    vars(plugins)["entry_points"] = lambda group: found(tuple(sys.path), group)
 
 
 def _read_certificates_once(library: ModuleType) -> None:
