@@ -91,5 +91,5 @@ def test_a_face_whose_library_is_missing_is_not_mounted(monkeypatch: pytest.Monk
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "ag_ui", None)
     faces = load_faces()
-    assert set(faces.found) == {"openai", "mcp", "ai-sdk", "a2a", "logs"}
+    assert set(faces.found) == {"openai", "mcp", "ai-sdk", "a2a", "logs", "accounts"}
     assert faces.missing == {"ag-ui": "needs the library ag_ui: install conclave[faces]"}
