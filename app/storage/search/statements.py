@@ -54,8 +54,7 @@ def _found(shape: Shape) -> str:
     column = _column(folded=shape.is_folded)
     return f"""
 with asked as materialized (
-    select term.query::tsquery as query, term.weight
-    from unnest($9::text[], $10::real[]) as term (query, weight)
+    select term.query::tsquery as query, term.weight from unnest($9::text[], $10::real[]) as term (query, weight)
 ),
 by_vector as (
     select chunk_id, document_id, distance, row_number() over (order by distance, chunk_id) as place
@@ -77,6 +76,10 @@ places as materialized (
         t.place as text_place, n.distance, t.strength
     from by_vector n full join by_text t using (chunk_id)
 ),
+unmeasured as materialized (
+    select v.chunk_id, v.embedding <#> $8::vector as distance from chunk_vectors v where v.tenant_id = $1
+        and v.embedding_model = $7 and v.chunk_id = any(array(select chunk_id from places where distance is null))
+),
 papers as materialized (
     select d.document_id, d.external_id, d.title, d.url, d.lang as language, d.created_at, d.authority
     from documents d where d.tenant_id = $1 and d.document_id = any(array(select document_id from places))
@@ -89,17 +92,14 @@ ranked as (
             else coalesce($11::float8 / ($13::integer + places.vector_place), 0)
                 + coalesce($12::float8 / ($13::integer + places.text_place), 0)
         end as fused_score
-    from places join papers using (document_id)
-    order by fused_score desc, chunk_id limit $16
+    from places join papers using (document_id) order by fused_score desc, chunk_id limit $16
 ),
 found as (
-    select ranked.*, piece.*, coalesce(strength, 0) as text_rank, coalesce(-distance, (
-        select -(v.embedding <#> $8::vector) from chunk_vectors v
-        where v.tenant_id = $1 and v.chunk_id = ranked.chunk_id and v.embedding_model = $7
-    ), 0) as similarity, (
+    select ranked.*, piece.*, coalesce(strength, 0) as text_rank,
+        coalesce(-ranked.distance, -unmeasured.distance, 0) as similarity, (
         select coalesce(sum(a.weight) filter (where piece.words @@ a.query) / nullif(sum(a.weight), 0), 0) from asked a
     ) as coverage
-    from ranked cross join lateral (
+    from ranked left join unmeasured using (chunk_id) cross join lateral (
         select c.section, c.text, c.page, c.department, c.scope, c.effective_from, c.effective_to,
             setweight(c.{column}, 'D') as words
         from chunks c where c.tenant_id = $1 and c.chunk_id = ranked.chunk_id offset 0
