@@ -9,7 +9,7 @@ from uuid import NAMESPACE_OID, UUID, uuid5
 
 from app.domain.knowledge import Evidence, Finding, Passage, Quote
 from app.domain.principal import Principal, Scope, tenant_id_of, user_id_of
-from app.embedding.tokenizer import Tokenizer, sentencepiece_model
+from app.embedding.onnx import Tokenizer, sentencepiece_model
 from app.embedding.weights import Weights
 from app.ingestion.seed import read_demo
 from app.main.identity import demo_claims, sign_token

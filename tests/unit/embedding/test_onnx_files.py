@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from app.embedding import EmbeddingUnavailable, Vectors, onnx
-from app.embedding.onnx import OnnxEmbedder
-from app.embedding.tokenizer import sentencepiece_model
+from app.embedding.onnx import OnnxEmbedder, sentencepiece_model
 from app.embedding.weights import Weights
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("nothing_remembered")]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.embedding.tokenizer import Tokenizer, sentencepiece_model
+from app.embedding.onnx import Tokenizer, sentencepiece_model
 from app.embedding.weights import Weights
 from app.text.language import normalise
 
