@@ -13,7 +13,6 @@ import argparse
 import asyncio
 import os
 import random
-import shutil
 import statistics
 import subprocess
 import sys
@@ -38,9 +37,10 @@ from app.storage import migrate
 from app.storage.embedded import EmbeddedServer
 from tests.api.conftest import SECRET
 from tests.chaos.chats import Chat
-from tests.chaos.machines import Api, Machine, Postgres, Worker, free_port
+from tests.chaos.machines import Api, Machine, Postgres, Worker
 from tests.factories import demo_token
 from tests.fakes.valkey import ValkeyServer
+from tests.nginx import running_nginx
 from tests.nursery import Nursery
 
 ROOT = Path(__file__).parents[1]
@@ -171,37 +171,15 @@ def environment_of(server: EmbeddedServer, bus: str, data: Path, *, owns: bool =
     }  # fmt: skip
 
 
-def nginx() -> str | None:
-    """Where Debian's nginx is, installed or fetched."""
-    return shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin:{ROOT / '.venv/nginx/usr/sbin'}")
-
-
 @asynccontextmanager
 async def proxied(ports: Sequence[int], folder: Path) -> AsyncIterator[str]:
     """The address of an nginx that runs the example of this repository in front of two ports."""
-    program = nginx()
-    if program is None:
-        raise SystemExit("There is no nginx on this machine: make nginx")
-    port, folder = free_port(), folder / "nginx"
-    folder.mkdir()
-    told = (ROOT / "docker" / "nginx.conf").read_text("utf-8").replace("listen 80;", f"listen 127.0.0.1:{port};")
-    for example, real in zip((8000, 8001), ports, strict=True):
-        told = told.replace(f"127.0.0.1:{example} ", f"127.0.0.1:{real} ")
-    kept = " ".join(
-        f"{kind}_temp_path {folder / kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    )
-    user = "user root;" if os.geteuid() == 0 else ""
-    (folder / "nginx.conf").write_text(
-        f"daemon off; pid {folder / 'pid'}; {user} events {{}} http {{ access_log off; {kept} {told} }}", "utf-8"
-    )
-    process = await asyncio.create_subprocess_exec(
-        program, "-p", str(folder), "-e", str(folder / "errors"), "-c", str(folder / "nginx.conf")
-    )
-    try:
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        await process.wait()
+    example = (ROOT / "docker" / "nginx.conf").read_text("utf-8")
+    for told, real in zip((8000, 8001), ports, strict=True):
+        example = example.replace(f"127.0.0.1:{told} ", f"127.0.0.1:{real} ")
+    servers = lambda port: example.replace("listen 80;", f"listen 127.0.0.1:{port};")  # noqa: E731
+    async with running_nginx(folder / "nginx", servers) as address:
+        yield address
 
 
 async def roll(machines: Sequence[Machine], to: Checkout) -> None:

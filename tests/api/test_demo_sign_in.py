@@ -2,8 +2,6 @@
 there is nobody but the demo companies. Every condition is broken alone."""
 
 import asyncio
-import os
-import socket
 import stat
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -19,9 +17,9 @@ from app.client.local import DEMO_KEY_FILE, DEMO_KEY_HEADER, demo_key
 from app.main import Services, create_app
 from app.settings import Settings
 from app.storage import tenants
-from bench.rolling import nginx
 from tests.api.conftest import SECRET
 from tests.api.serving import serve
+from tests.nginx import nginx, running_nginx
 from tests.warm import planted
 
 DEV = "/api/v1/auth/dev"
@@ -85,33 +83,14 @@ async def raw(url: str, head: str, **peer: Any) -> bytes:
 @asynccontextmanager
 async def nginx_before(url: str, folder: Path, forwarding: str) -> AsyncIterator[httpx.AsyncClient]:
     """Debian's nginx in front of `url`; skips where there is none."""
-    program = nginx()
-    if program is None:
+    if nginx() is None:
         pytest.skip("no nginx on this machine, and none could be fetched: make nginx")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    paths = " ".join(f"{kind}_temp_path {folder / kind};" for kind in ("proxy", "fastcgi", "uwsgi", "scgi"))
-    (folder / "nginx.conf").write_text(
-        f"daemon off; pid {folder / 'pid'}; error_log {folder / 'errors'}; {'user root;' if os.geteuid() == 0 else ''}"
-        f"events {{}} http {{ access_log off; client_body_temp_path {folder / 'body'}; {paths}"
-        f" server {{ listen 127.0.0.1:{port}; location / {{ proxy_pass {url}; {forwarding} }} }} }}"
-    )
-    process = await asyncio.create_subprocess_exec(
-        program, "-p", str(folder), "-e", str(folder / "errors"), "-c", str(folder / "nginx.conf")
-    )
-    try:
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=30) as http, asyncio.timeout(30):
-            while True:
-                try:
-                    assert (await http.get("/live")).status_code == 200
-                    break
-                except httpx.TransportError:
-                    await asyncio.sleep(0.05)
-            yield http
-    finally:
-        process.terminate()
-        await process.wait()
+    server = "server {{ listen 127.0.0.1:{}; location / {{ proxy_pass {}; {} }} }}"
+    async with (
+        running_nginx(folder / "nginx", lambda port: server.format(port, url, forwarding)) as address,
+        httpx.AsyncClient(base_url=address, timeout=30) as http,
+    ):
+        yield http
 
 
 class TestWithALink:

@@ -7,8 +7,9 @@ import httpx
 import pytest
 
 from app.storage import migrate
-from bench.rolling import Checkout, Crowd, nginx, phases, proxied
+from bench.rolling import Checkout, Crowd, phases, proxied
 from tests.chaos.house import House
+from tests.nginx import nginx
 from tests.nursery import Nursery
 
 
