@@ -6,7 +6,7 @@ The algorithm and the address come from the settings, never from a token; of a t
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
@@ -26,6 +26,7 @@ from app.storage.keys import KeyRights
 MAX_TOKEN_CHARS = 8_192
 LEEWAY_SECONDS = 10
 _MIN_SECRET_BYTES = 32
+OwnCompanies = Callable[[], Awaitable[Sequence[str]]]
 _log = structlog.get_logger(__name__)
 
 Key = str | jwt.PyJWK
@@ -237,8 +238,8 @@ class DevLogin:
     """By ``tenant/user``."""
     key: str
     """What the sign-in links carry."""
-    is_over: Callable[[], Awaitable[object]]
-    """Whether there is somebody to protect by now: a company beside the demo's."""
+    own_companies: OwnCompanies
+    """Those beside the demo's: as soon as there is one, there is somebody to protect."""
     secret: SharedSecret
     issuer: str
     audience: str

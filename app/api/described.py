@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from app.api.middleware import API_ROOT
 from app.api.problem import MEDIA_TYPE
 from app.api.schemas import Problem
-from app.events import Event
+from app.events import Event, Progress
 
 _OF_ALL = {"431": "The head of the request is too large"}
 _OF_CLOSED = {"401": "Not signed in", "403": "Not allowed", "503": "Too busy, or the database cannot be reached"}
@@ -45,7 +45,7 @@ def describe_refusals(app: FastAPI) -> None:
         schemas = document["components"]["schemas"]
         events = TypeAdapter(Event).json_schema(ref_template=_REFERENCE)
         for name, one in events["$defs"].items():  # the seed's progress is known by its event's name, and has no type
-            schemas[name] = one | {"required": ["type"] * (name != "Progress") + one.get("required", [])}
+            schemas[name] = one | {"required": ["type"] * (name != Progress.__name__) + one.get("required", [])}
         schemas |= {"Event": {"anyOf": events["oneOf"]}, "Problem": Problem.model_json_schema()}
         for name in _FRAMEWORKS:
             schemas.pop(name, None)

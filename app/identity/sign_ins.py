@@ -220,4 +220,5 @@ def hash_of(value: str) -> bytes:
 
 def csrf_of(value: str) -> str:
     """The second value of a cookie; empty for none."""
-    return value and base64.urlsafe_b64encode(hmac.digest(value.encode(), b"csrf", hashlib.sha256)).decode().rstrip("=")
+    digest = hmac.digest(value.encode(), b"csrf", hashlib.sha256)
+    return base64.urlsafe_b64encode(digest).decode().rstrip("=") if value else ""

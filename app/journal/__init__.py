@@ -7,7 +7,7 @@ followed, so that no crash takes back what somebody was shown.
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Sequence
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from app.bus import PATIENCE_SECONDS, Bus, Place, Subscription, Wanted, message_of
@@ -112,11 +112,11 @@ class Journal:
             raise
 
     async def writer(self, principal: Principal, task: Task) -> "JournalWriter":
-        """The writer of a claimed task; it goes on behind what earlier attempts wrote. Raises `StaleAttempt` when the
-        task was erased."""
-        async with self._database.statements_scope(principal) as tx:
-            is_new = task.attempt == 1 and task.first_event is not None  # nobody wrote since it was registered
-            end = (1, task.first_event) if is_new else await rows.end_of(tx, task.task_id)
+        """Give a claimed task's writer, behind what was written before. Raises `StaleAttempt` when it was erased."""
+        end: tuple[int, dict[str, Any] | None] | None = (1, task.first_event)
+        if task.attempt > 1 or task.first_event is None:  # else nobody wrote since it was registered
+            async with self._database.statements_scope(principal) as tx:
+                end = await rows.end_of(tx, task.task_id)
         if end is None:
             raise StaleAttempt(f"task {task.task_id} was erased")
         last_seq, first = end

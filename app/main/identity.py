@@ -2,10 +2,9 @@
 
 import os
 import secrets
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from app.api.auth import Claims, DevLogin, KeySource, PublishedKeys, SharedSecret
+from app.api.auth import Claims, DevLogin, KeySource, OwnCompanies, PublishedKeys, SharedSecret
 from app.client.local import DEMO_KEY_FILE
 from app.errors import AppError, ErrorCode
 from app.ingestion.seed import SeedUser, read_demo
@@ -69,14 +68,14 @@ def kept_secret(path: Path) -> str:
     return path.read_text().strip()
 
 
-async def dev_login(settings: Settings, keys: KeySource, is_over: Callable[[], Awaitable[object]]) -> DevLogin | None:
+async def dev_login(settings: Settings, keys: KeySource, own_companies: OwnCompanies) -> DevLogin | None:
     """Sign-in as a demo user, where it is on, not over, and this service signs its own tokens. Its key is in the data
     directory: of several processes the first one makes it."""
-    if not settings.dev_login or not isinstance(keys, SharedSecret) or await is_over():
+    if not settings.dev_login or not isinstance(keys, SharedSecret) or await own_companies():
         return None
     users = {f"{user.tenant}/{user.name}": demo_claims(user) for user in read_demo(settings.seed_dir).users}
     return DevLogin(
-        users=users, key=kept_secret(settings.data_dir / DEMO_KEY_FILE), is_over=is_over, secret=keys,
+        users=users, key=kept_secret(settings.data_dir / DEMO_KEY_FILE), own_companies=own_companies, secret=keys,
         issuer=settings.auth_issuer, audience=settings.auth_audience,
         ttl_seconds=min(_DEV_TOKEN_SECONDS, settings.auth_token_max_seconds),
     )  # fmt: skip

@@ -19,11 +19,8 @@ def open_sign_ins(settings: Settings, database: Database) -> SignIns | None:
     """The providers of ``CONCLAVE_OIDC_FILE``, none without one; None where nobody has an account either. Reads it, and
     the variables it names. Raises `AppError` for what cannot be used."""
     if settings.oidc_file is None:
-        return (
-            SignIns(database, None, {}, makes_users=False, address=_address(settings))
-            if settings.has_accounts
-            else None
-        )
+        address = _address(settings)
+        return SignIns(database, None, {}, makes_users=False, address=address) if settings.has_accounts else None
     try:
         told = read_providers(settings.oidc_file)
     except ProvidersRefused as refused:

@@ -173,8 +173,8 @@ class Storage:
 
     def demo_companies(self) -> frozenset[str]:
         """The names of the seed folder's tenants. Reads it."""
-        of_demo = read_demo(folder := self.settings.seed_dir).companies
-        return frozenset({*of_demo, *(path.name for path in folder.glob("*/"))})
+        folder = self.settings.seed_dir
+        return frozenset({*read_demo(folder).companies, *(path.name for path in folder.glob("*/"))})
 
     async def own_companies(self) -> list[str]:
         """The tenants beside those of the seed folder. Raises `AppError` as `as_operator`."""

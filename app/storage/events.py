@@ -77,11 +77,9 @@ async def _append(
     tx: Transaction, root_task_id: UUID, attempt: int, entries: Sequence[tuple[int, str, str]], behind: int
 ) -> tuple[bool, int]:
     columns = ([entry[at] for entry in entries] for at in range(3))
-    is_held, written = await tx.driver.fetchrow(_APPEND, *tx.whose, root_task_id, attempt, *columns, behind) or (
-        False,
-        0,
-    )
-    return is_held, written
+    row = await tx.driver.fetchrow(_APPEND, *tx.whose, root_task_id, attempt, *columns, behind)
+    assert row is not None
+    return row[0], row[1]
 
 
 async def append_next(tx: Transaction, root_task_id: UUID, attempt: int, kind: str, event: str) -> int:

@@ -22,8 +22,6 @@ _READS = re.compile(r"\bfrom\s+(?!unnest\b|lateral\b)([a-z_][a-z_0-9.]*)\b(?!\s*
 _CALLS = re.compile(r"\bselect\s+([a-z_][a-z_0-9.]*)\s*\(", re.IGNORECASE)
 _KNOWN = 1_000
 """Statements whose names are kept; the service has some hundreds."""
-_OPENING = "begin"
-"""Every transaction begins with it, and with whose it is: nothing is read or changed, and every person's is another."""
 
 
 class Summary(NamedTuple):
@@ -70,7 +68,7 @@ def trace_statements(tracer: Tracer) -> Undo:
 
 def _add_span(tracer: Tracer, record: asyncpg.connection.LoggedQuery) -> None:
     """Make the span of a statement that has just ended; called by the event loop in the context it was sent in."""
-    if not trace.get_current_span().is_recording() or record.query.startswith(_OPENING):
+    if not trace.get_current_span().is_recording():
         return
     does = summary_of(record.query)
     ended = time.time_ns()
